@@ -148,7 +148,8 @@ def check_settings(raw: Mapping[Any, Any]) -> tuple[dict[str, Scalar], int]:
         elif name != "repeat":
             settings[name] = value
     repeat = raw.get("repeat", 0)
-    repeat = int(repeat) if isinstance(repeat, str) and re.fullmatch("[0-9]{1,9}", repeat) else repeat  # 08
+    if isinstance(repeat, (str, float)) and re.fullmatch(r"[0-9]{1,9}|[0-9]{1,9}\.0", str(repeat)):
+        repeat = int(float(repeat))  # 08, and 1.0 as pandas writes a column that has gaps
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 0:
         wrong.append(f"'repeat' is {repeat!r}; it has to be 0, 1, 2 …")
     if wrong:

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from ..analyze.words import named as some_of
-from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
+from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean, shortened
 from ..files import atomic_write
 from ..filters import Scalar, show
 from ..plausible import is_number
@@ -274,7 +274,7 @@ def _reader(
                 way = f", and there are {' and '.join(sorted(behind)[:3])}: write all in one unit"
             elif len({re.sub("[0-9.]", "", text) for text in texts if joined(text) != text}) > 1:
                 way = ", and its numbers are written in several ways: write all in one"
-            raise MatbenchError(f"the column '{name}' holds no number, but '{next(iter(texts))}'{way}")
+            raise MatbenchError(f"the column '{name}' holds no number, but '{shortened(next(iter(texts)), 60)}'{way}")
     return reader
 
 
@@ -348,7 +348,7 @@ def _unread(
                 marked.setdefault(name, text)
         for name, better, _ in kpis:
             if not is_number(value := reader.number(name, row)):
-                what = f"row {number} {'is empty' if value is None else f'has {value!r}'}"
+                what = f"row {number} {'is empty' if value is None else f'has {shortened(repr(value), 60)}'}"
                 odd.setdefault((name, "unknown", "it is no number"), []).append(what)
             elif better == "lower" and value < 0:
                 odd.setdefault((name, "below 0", "lower is better"), []).append(f"row {number} has {value:g}")
@@ -359,7 +359,7 @@ def _unread(
     said += [
         f"{name} is empty in {count} of {total} rows, which are points of their own"
         for name, count in empty.items()
-        if 0 < count < total
+        if 0 < count < total and name != "repeat"
     ]
     said += [f"{name}: '{text}' stays a text: of a setting no marks part thousands" for name, text in marked.items()]
     said += [nothing.said(name) for name, words in nothing.found.items() if words]

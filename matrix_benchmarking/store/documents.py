@@ -7,6 +7,7 @@ import contextlib
 import datetime as dt
 import functools
 import json
+import math
 import types
 import uuid
 from collections.abc import Callable
@@ -14,9 +15,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from ..errors import ArtifactError
+from ..errors import ArtifactError, shortened
 from ..yaml_file import load_yaml
-from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, TEST_UUID_FILE, ArtifactPath
+from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, TEST_UUID_FILE, ArtifactPath, TestDirectory
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,7 +58,7 @@ def ignore_file_not_found(parser: Callable[P, R]) -> Callable[P, R | None]:
 
 
 def read_json(path: ArtifactPath) -> Any:
-    """The JSON document in *path*, in which NaN and infinities, which JSON hasn't and many tools write, are None.
+    """The JSON document in *path*; NaN and infinities, which JSON hasn't and many tools write, and 1e999 are None.
 
     Raises:
         FileNotFoundError: it is missing.
@@ -78,12 +79,22 @@ def read_json(path: ArtifactPath) -> Any:
 
 
 def _without_other_numbers(path: ArtifactPath, content: bytes) -> Any:
-    """The document without those numbers, which is noted; None where one of them is all of it."""
+    """The document without those numbers, which is noted; None without any, or where one of them is all of it."""
     found: list[str] = []
-    document = json.loads(content, parse_constant=found.append)
-    times = "once" if len(found) == 1 else f"{len(found)} times"
-    path.note(f"{path.relative} has {' and '.join(dict.fromkeys(found))} for a number ({times}), read as unknown")
-    return document
+
+    def finite(text: str) -> float | None:
+        if math.isfinite(value := float(text)):
+            return value
+        found.append(shortened(text, 20))
+        return None
+
+    document = json.loads(content.decode(), parse_constant=found.append, parse_float=finite)
+    if found and document is not None:
+        times = "once" if len(found) == 1 else f"{len(found)} times"
+        of = "" if isinstance(path, TestDirectory) else f"{path.relative} "  # the file of a reader is named anyway
+        path.note(f"{of}has {' and '.join(dict.fromkeys(found))} for a number ({times}), read as unknown")
+        return document
+    return None
 
 
 def read_namespace(path: ArtifactPath) -> types.SimpleNamespace:

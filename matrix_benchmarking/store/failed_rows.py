@@ -39,7 +39,7 @@ def failed_with(row: Mapping[str, Scalar]) -> int:
         return int(any(map(_has_failed, _states(row))))
     if not is_number(code):
         return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
-    return math.ceil(abs(code))
+    return math.ceil(abs(code)) if abs(code) < 1 << 63 else 1
 
 
 def has_unclear_code(row: Mapping[str, Scalar] | str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import collections
 import csv
 import dataclasses
@@ -80,7 +79,7 @@ class TableReader:
             failed.see(part[2]["row"])
             unset.difference_update(part[1])
             yield part
-            if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
+            if self.time is not None and isinstance(row, Mapping) and row.get(self.time) not in (None, ""):
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
         said = [f"{bad[0]}; {len(bad) - 1} more can't be read" if len(bad) > 1 else bad[0]] if bad else []
         said += [
@@ -255,10 +254,11 @@ def rows(
             if re.fullmatch(r"\s*\[\s*(\{.*)?", first, re.DOTALL):
                 raise ArtifactError(file, f"is a JSON array: {_ADVICE}, or as one object a line")
             if first.lstrip().startswith("{"):
+                unset = dict.fromkeys(map(str.strip, columns))
                 for number, line in enumerate(lines, start=1 + skipped):
                     if line.strip():
                         known = _object(line)
-                        yield number, known if isinstance(known, str) else {**dict.fromkeys(columns), **known}
+                        yield number, known if isinstance(known, str) else {**unset, **known}
                 return
             named = _SEPARATOR.match(head[0]) if skipped else None
             separator = named[1] if named else _separator(first, "".join(head[skipped + 1 : skipped + 2]))
@@ -287,12 +287,9 @@ def rows(
 def columns_of(file: ArtifactPath) -> list[str]:
     """The names of all columns: of JSON each that a row says. Empty where no row can be read."""
     with file.open("rb") as raw:
-        is_json = raw.read(_MOST_BLANKS).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
-    names = (list(row) for _, row in rows(file) if not isinstance(row, str))
-    return list(dict.fromkeys(itertools.chain.from_iterable(names if is_json else itertools.islice(names, 1))))
-
-
-_MOST_BLANKS = 256  # above the first object
+        may_be_json = any(b"{" in line for line in itertools.islice(raw, _MOST_ABOVE))
+    names = (tuple(row) for _, row in rows(file) if not isinstance(row, str))
+    return list(dict.fromkeys(itertools.chain.from_iterable(names if may_be_json else itertools.islice(names, 1))))
 
 
 def _is_ended(stream: IO[bytes]) -> bool:
@@ -332,17 +329,19 @@ def _is_another_head(row: Mapping[str, Scalar], settings: Sequence[str]) -> bool
 
 
 _ADVICE = "save it as CSV in UTF-8"
+_NUMBERS = {"Infinity": math.inf, "-Infinity": -math.inf}  # of JSON; NaN is nothing, as in a cell
 _MOST_ABOVE = 20  # lines above a table
 _SEPARATORS, _SEPARATOR = ",;\t", re.compile(r"sep=([,;\t])\s*", re.IGNORECASE)
 
 
 def _begins(line: str, following: Sequence[str]) -> bool:
     """Whether a table begins with *line*, which is no title above it, nor a remark behind ``#``."""
+    if line.lstrip().startswith(("{", "[")):  # may be longer than a cell of CSV
+        return True
     separator = max(_SEPARATORS, key=line.count)
     cells, *others = (len(next(csv.reader([one], delimiter=separator), [])) for one in (line, *following))
     is_remark = line.startswith("#") and any(count != cells for count in others)
-    is_open = line.count('"') % 2 == 1  # a cell with a line break
-    return is_open or line.lstrip().startswith(("{", "[")) or not (is_remark or _SEPARATOR.match(line) or cells < 2)
+    return line.count('"') % 2 == 1 or not (is_remark or _SEPARATOR.match(line) or cells < 2)  # or a cell is open
 
 
 def _names(found: Sequence[str], file: ArtifactPath) -> list[str]:
@@ -356,8 +355,8 @@ def _names(found: Sequence[str], file: ArtifactPath) -> list[str]:
 
 def _object(line: str) -> dict[str, Scalar] | str:
     try:
-        found = json.loads(line, object_pairs_hook=_each_once)
-    except ValueError as error:
+        found = json.loads(line, object_pairs_hook=_each_once, parse_constant=_NUMBERS.get)
+    except (ValueError, RecursionError) as error:
         return f"is no valid JSON: {error}"
     if not isinstance(found, dict):
         return "holds no JSON object"
@@ -368,9 +367,10 @@ def _object(line: str) -> dict[str, Scalar] | str:
 
 
 def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:
-    found = dict(pairs)
+    """An object of *pairs*, whose names may have blanks around them, as in the first row of a CSV file."""
+    found = {name.strip(): value for name, value in pairs}
     if len(found) < len(pairs):
-        name = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
+        name = next(n for n, count in collections.Counter(n.strip() for n, _ in pairs).items() if count > 1)
         raise ValueError(f"it names {name!r} twice")
     return found
 
@@ -388,10 +388,12 @@ def _cell(text: str) -> Scalar:
 
 def moment_of(value: object) -> dt.datetime | None:
     """The time in a cell, None for an empty one; ValueError says as a half sentence that it is none."""
-    if value is None:
+    if value in (None, ""):
         return None
     try:
         moment = dt.datetime.fromisoformat(str(value))
-    except ValueError:
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
+        moment.astimezone(dt.UTC)  # which year 1 has not everywhere
+        return moment
+    except (ValueError, OverflowError):
         raise ValueError(f"has '{value}' where an ISO 8601 time is expected, such as 2026-12-31T23:59Z") from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)

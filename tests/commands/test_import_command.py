@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -35,10 +36,11 @@ def test_a_second_table_whose_column_was_renamed_is_a_file_that_cannot_take_part
     assert "* 1 file can't be placed and takes no part: row 2 has no column 'image'" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("above", [[], ["# of Monday"]])
 def test_of_objects_a_line_all_columns_are_known_whichever_row_says_them_first(
-    directory: Path, capsys: Capture
+    directory: Path, capsys: Capture, above: list[str]
 ) -> None:
-    lines = ['{"n": 1, "ms": 3}', '{"n": 1, "ms": 9, "engine": "b"}', '{"ms": 4, "n": 2, "more": 7}']
+    lines = [*above, '{"n": 1, "ms": 3}', '{"n": 1, "ms": 9, "engine": "b"}', '{"ms": 4, "n": 2, "more": 7}']
     (directory / "lines.ndjson").write_text("\n".join(lines))
     assert main(["import", "lines.ndjson", "--settings=n", "--kpi=ms:lower:ms", "--output=one.py"]) == 0
     assert "left out, since no option names them: engine, more" in capsys.readouterr().err
@@ -47,6 +49,17 @@ def test_of_objects_a_line_all_columns_are_known_whichever_row_says_them_first(
     assert "left out, since no option names them: more" in said and "engine is empty in 2 of 3 rows" in said
     assert main(["parse", "--workload=other.py", "--results-dirname=."]) == 0
     assert "Lowest ms: n 1 · engine not set: 3 ms" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_repeat_that_some_rows_leave_out_makes_no_point_and_a_long_cell_is_cut(
+    directory: Path, capsys: Capture
+) -> None:
+    lines = ['{"n": 1, "repeat": 0, "ms": 3}', json.dumps({"n": 1, "ms": [1] * 999}), '{"n": 1, "ms": 4}']
+    (directory / "lines.ndjson").write_text("\n".join(lines))
+    assert main(["import", "lines.ndjson", "--settings=n,repeat", "--kpi=ms:lower:ms"]) == 0
+    [warning, _] = capsys.readouterr().err.splitlines()
+    assert warning.startswith("warning: ms: unknown in 1 of 3 rows, where it is no number: row 2 has '[1, 1, ")
+    assert len(warning) < 200
 
 
 def test_the_next_commands_work_as_printed(capsys: Capture) -> None:

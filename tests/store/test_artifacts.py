@@ -303,6 +303,7 @@ def test_a_pattern_of_a_step_and_a_file_finds_what_glob_finds(tmp_path, pattern)
             "NaN and -Infinity for a number (3 times)",
         ),
         ('{"a": Infinity, "NaN": 1}', {"a": None, "NaN": 1}, "Infinity for a number (once)"),
+        ('{"a": -1e999, "b": [NaN, 1.5e3]}', {"a": None, "b": [None, 1500.0]}, "-1e999 and NaN for a number (2 times)"),
     ],
 )
 def test_numbers_that_json_has_not_are_unknown_and_noted(tmp_path, text, read, note):
@@ -312,11 +313,25 @@ def test_numbers_that_json_has_not_are_unknown_and_noted(tmp_path, text, read, n
     assert recorder.notes == [f"summary.json has {note}, read as unknown"]
 
 
-@pytest.mark.parametrize("text", ['{"a": NaN', '{"a": Nan, "NaN": 1}', '{"NaN": 1,}', "NaN", "[" * 100_000 + "NaN"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": NaN',
+        '{"a": Nan, "NaN": 1}',
+        '{"NaN": 1,}',
+        "NaN",
+        "1e999",
+        "[" * 100_000 + "NaN",
+        '["\\ud800"]',
+        "\0[\x001\0]",
+    ],
+)
 def test_what_is_broken_besides_is_no_json(tmp_path, text):
     (tmp_path / "summary.json").write_text(text)
+    recorder = Recorder(str(tmp_path), ["summary.json"])
     with pytest.raises(ArtifactError, match=r"is not valid JSON|is nested too deeply"):
-        read_json(ArtifactPath(Recorder(str(tmp_path), ["summary.json"]), "summary.json"))
+        read_json(ArtifactPath(recorder, "summary.json"))
+    assert recorder.notes == []
 
 
 def test_what_cannot_be_looked_at_is_a_problem_and_not_missing(tmp_path):

@@ -337,6 +337,60 @@ def test_an_object_need_not_say_what_others_do_and_a_setting_of_none_is_noted(tm
     assert "no row says image, which is a setting" in " ".join(parse(tmp_path, lines[0]).notes)
 
 
+@pytest.mark.parametrize("settings", [["image", "batch"], [" image", "batch "]])
+def test_an_object_s_names_may_have_blanks_around_them_as_those_of_a_csv_file(
+    tmp_path: Path, settings: list[str]
+) -> None:
+    rows = '{" image":"a","batch ":1," rate":2}\n{"image":"b","batch":1,"rate":3}\n{"image":"c"," image":"d"}\n'
+    matrix = parse(tmp_path, rows, settings=settings)
+    assert [[*entry.settings.values(), entry.kpis["rate"]] for entry in matrix] == [["a", 1, 2.0], ["b", 1, 3.0]]
+    [twice] = matrix.unfinished
+    assert twice.problems[0].reason == "row 3 is no valid JSON: it names 'image' twice"
+
+
+def test_nan_in_an_object_is_nothing_as_in_a_cell_and_infinity_is_no_number(tmp_path: Path) -> None:
+    rows = ['{"image":"a","batch":NaN,"rate":2}', '{"image":"a","batch":1,"rate":NaN}', '{"image":"b","rate":Infinity}']
+    matrix = parse(tmp_path, "\n".join(rows))
+    assert [(entry.settings, entry.kpis) for entry in matrix] == [
+        ({"image": "a"}, {"rate": 2.0}), ({"image": "a", "batch": 1}, {}), ({"image": "b"}, {})
+    ]  # fmt: skip
+    missing = [entry.missing_kpis.get("rate") for entry in matrix]
+    assert missing == [None, "rate was not measured", "rate is 'inf', which is no number"]
+
+
+def test_an_object_may_be_longer_than_a_cell_and_one_nested_too_deeply_is_not_read(tmp_path: Path) -> None:
+    long, deep = ", ".join(["1"] * 50_000), "[" * 100_000 + "]" * 100_000
+    matrix = parse(tmp_path, "".join(f'{{"image":"a","batch":1,"rate":2,"of":{of}}}\n' for of in (f"[{long}]", deep)))
+    assert [entry.kpis for entry in matrix] == [{"rate": 2.0}]
+    [row] = matrix.unfinished
+    assert row.problems[0].reason.startswith("row 2 is no valid JSON: maximum recursion depth exceeded")
+
+
+def test_an_object_with_an_empty_time_or_a_huge_exit_code_is_a_run_as_others(tmp_path: Path) -> None:
+    row = '{"image":"a","batch":1,"rate":2,"at":"","exit_code":%s}\n'
+    matrix = parse(tmp_path, row % 0 + row % 1e300 + row % (1 << 63), time="at")
+    assert matrix.to_dataframe()["exit_code"].dropna().tolist() == [1, 1]
+    assert ([entry.span_us for entry in matrix], matrix.unfinished) == ([(None, None)] * 3, [])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "image,batch,repeat,rate\na,1,,1\na,1,1.0,2\n",
+        '{"image":"a","batch":1,"repeat":null,"rate":1}\n{"image":"a","batch":1,"repeat":1.0,"rate":2}\n',
+    ],
+)
+def test_a_repeat_may_be_written_as_pandas_does_where_a_row_has_none(tmp_path: Path, table: str) -> None:
+    matrix = parse(tmp_path, table, settings=["image", "batch", "repeat"])
+    assert [(entry.repeat, entry.kpis["rate"]) for entry in matrix] == [(0, 1.0), (1, 2.0)]
+
+
+def test_a_time_that_is_none_in_utc_is_not_read(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, "image,batch,rate,at\na,1,2,0001-01-01T00:00+01:00\na,1,2,0001-01-01T00:00Z\n", time="at")
+    assert [entry.name for entry in matrix] == ["runs.csv#row 3"]
+    assert matrix.unfinished[0].problems[0].reason.startswith("row 2 has '0001-01-01T00:00+01:00' where an ISO")
+
+
 def test_an_object_that_names_something_twice_is_not_read(tmp_path: Path) -> None:
     line = '{"image": "a", "batch": 1, "rate": 12}'
     matrix = parse(tmp_path, f'{line}\n{{"image": "a", "batch": 1, "rate": 12, "rate": 900}}\n')

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
+import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,30 @@ def test_criterion_divides_a_sample_by_its_iterations_and_passes_the_base_over(s
     assert statistics.fmean(values(runs, "time")) == pytest.approx(477.59809038744197e-9)
 
 
+def test_a_sample_of_criterion_that_is_no_number_or_took_no_time_leaves_the_others(
+    samples: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(samples / "criterion" / "sort" / "unstable" / "100" / "new", directory := tmp_path / "new")
+    content = json.loads((directory / "sample.json").read_text())
+    content["times"][:4] = math.nan, None, 0.0, 10**400
+    written(directory, "sample.json", content)
+    runs = list(parse(tmp_path))
+    assert [run.kpis.get("time") for run in runs[:4]] == [None, None, 0.0, None]
+    assert ["rate" in run.kpis for run in runs] == [False] * 4 + [True] * 16
+
+
+@pytest.mark.parametrize("date", ["NaN", "Infinity", "null", str(10**30)])
+def test_results_of_asv_and_fio_at_no_time_are_read_without_it(samples: Path, tmp_path: Path, date: str) -> None:
+    results = '"result_columns": ["result", "samples"], "results": {"time_a": [[1.0], [[1.0, NaN, null]]]}'
+    written(tmp_path, "asv.json", f'{{"commit_hash": "c", "env_name": "e", "date": {date}, {results}}}')
+    text = (samples / "fio" / "fio.json").read_text()
+    written(tmp_path, "fio.json", re.sub(r'"timestamp" : \d+', f'"timestamp" : {date}', text))
+    matrix = parse(tmp_path)
+    assert matrix.unfinished == []
+    assert [run.kpis.get("time") for run in select(matrix, tool="asv")] == [1.0, None, None]
+    assert len(select(matrix, tool="fio")) == 3
+
+
 def test_jmh_units_are_those_of_each_score(samples: Path) -> None:
     matrix = parse(samples / "jmh")
     average = select(matrix, mode="avgt", size=100)
@@ -159,7 +185,15 @@ def test_fio_directions_are_runs_and_latencies_nanoseconds(samples: Path, tmp_pa
     text = (samples / "fio" / "fio.json").read_text()
     assert len(parse(written(tmp_path, "warned.json", f"fio: this platform is slow\n{text}"))) == len(matrix)
     said = f"{text}\nrandread: (groupid=0, jobs=1): err= 0\n  read: IOPS=8 {{\n"  # --output-format=json,normal
-    assert len(parse(written(tmp_path, "warned.json", said))) == len(matrix)
+    assert len(read := parse(written(tmp_path, "warned.json", said))) == len(matrix)
+    assert read.unfinished == []
+
+
+def test_a_second_output_in_a_file_of_fio_is_a_problem(samples: Path, tmp_path: Path) -> None:
+    matrix = parse(written(tmp_path, "fio.json", (samples / "fio" / "fio.json").read_text() * 2))
+    assert len(matrix) == 3
+    [file] = matrix.unfinished
+    assert file.problems[0].reason.startswith("holds the output of several calls of fio, of which the first is read")
 
 
 def test_files_of_before_are_read_too(tmp_path: Path) -> None:
@@ -241,6 +275,20 @@ def test_output_of_go_that_is_cut_off_or_failed_is_a_problem(tmp_path: Path, con
     assert all(each.startswith(reason) for each in said)
 
 
+def test_a_line_that_a_program_printed_like_one_of_go_is_passed_over(tmp_path: Path) -> None:
+    lines = [
+        "BenchmarkA-8 100 10 ns/op",
+        "BenchmarkA 3 retries left",
+        "BenchmarkB-8 9 +Inf ns/op 5 B/op done it",
+        "PASS",
+    ]
+    matrix = parse(written(tmp_path, "go.txt", "goos: linux\n" + "\n".join(lines)))
+    assert matrix.unfinished == []
+    assert [(run.settings["benchmark"], run.kpis.get("time"), run.kpis.get("allocated")) for run in matrix] == [
+        ("A", 1e-8, None), ("B", None, 5.0)
+    ]  # fmt: skip
+
+
 def test_samples_of_jmh_that_are_no_numbers_are_a_problem(samples: Path, tmp_path: Path) -> None:
     content = json.loads((samples / "jmh" / "jmh.json").read_text())
     content[2]["primaryMetric"]["rawData"][1][:2] = "NaN", "+INF"
@@ -253,10 +301,14 @@ def test_samples_of_jmh_that_are_no_numbers_are_a_problem(samples: Path, tmp_pat
 def test_numbers_that_are_none_are_unknown_and_huge_ones_stay(tmp_path: Path) -> None:
     rows = [
         {"name": f"BM_{at}", "run_type": "iteration", "real_time": real, "time_unit": "s"}
-        for at, real in enumerate((None, True, "3", 1e300))
+        for at, real in enumerate((None, True, "3", 10**400, 1e300))
     ]
-    matrix = parse(written(tmp_path, "gb.json", {"benchmarks": rows}))
-    assert [entry.kpis.get("time") for entry in matrix] == [None, None, None, 1e300]
+    rows[0]["cpu_time"] = math.nan
+    nowhere = {"date": "0001-01-01T00:00:00+01:00"}  # which is year 0 in UTC
+    matrix = parse(written(tmp_path, "gb.json", {"context": nowhere, "benchmarks": rows}))
+    assert [entry.kpis.get("time") for entry in matrix] == [None, None, None, None, 1e300]
+    assert matrix.notes == ["gb.json: has NaN for a number (once), read as unknown"]
+    assert not any(hasattr(entry.results, "start") and entry.results.start for entry in matrix)
 
 
 def test_other_tools_files_are_left_out(samples: Path, tmp_path: Path) -> None:

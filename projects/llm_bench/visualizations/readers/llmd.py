@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.moments import time_us
 from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
 
 from ..vocabulary import COUNTS, MEASURES, UNLIMITED
@@ -224,7 +225,7 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
             time = dt.datetime.fromisoformat(str(at(document, f"run.time.{name}")))
         except ValueError:
             continue
-        if time.tzinfo is not None:
+        if time_us(time) is not None:
             results[name] = time
     watched = [each.get("aggregate") for each in objects(at(document, "results.observability.components"))]
     for name, (theirs, units) in OBSERVED.items():

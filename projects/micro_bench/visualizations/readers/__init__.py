@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
+from matrix_benchmarking.moments import of_seconds, time_us
+from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import ArtifactPath, Part, written_as_names
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0, "hr": 3600.0, "day": 86400.0}
@@ -23,7 +25,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?")
 
 
 def repeats(
-    part: str, settings: Mapping[str, Scalar], name: str, samples: Sequence[float], results: Mapping[str, object]
+    part: str, settings: Mapping[str, Scalar], name: str, samples: Sequence[object], results: Mapping[str, object]
 ) -> Iterator[Part]:
     """A run for each of the *samples* of the result *name*, in which they are one campaign.
 
@@ -69,14 +71,19 @@ def moment(text: object) -> dt.datetime | None:
         time = dt.datetime.fromisoformat(str(text))
     except ValueError:
         return None
-    return time if time.tzinfo is not None else None
+    return None if time_us(time) is None else time
+
+
+def since_1970(seconds: object, unit: float = 1.0) -> dt.datetime | None:
+    """The time so many *seconds* after 1970, or so many of another *unit*; None for what can't be one."""
+    known = number(seconds, unit)
+    return None if known is None else next(iter(of_seconds(known)), None)
 
 
 def number(value: object, unit: float = 1.0) -> float | None:
     """*value* in the base unit; None where it is no finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return None
-    return value * unit
+    found = value * unit if is_number(value) else math.nan
+    return found if math.isfinite(found) else None
 
 
 def note_others(file: ArtifactPath, names: Iterable[str]) -> None:
@@ -104,7 +111,7 @@ def _lines(file: ArtifactPath) -> Iterator[str]:
     with file.open(encoding="utf-8-sig", errors="replace") as stream:
         for line in stream:
             try:
-                waiting += json.loads(line).get("Output", "") if line.startswith("{") else line
+                waiting += json.loads(line).get("Output", "") if line.startswith('{"') else line
             except ValueError as error:
                 raise ArtifactError(file, f"is cut off, or no output of go test -json: {error}") from error
             *whole, waiting = waiting.split("\n")

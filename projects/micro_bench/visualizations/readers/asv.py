@@ -4,7 +4,6 @@ A run starts when its commit was made, so that series are in the order of commit
 benchmark's own code changed, which asv shows no more, is another series.
 """
 
-import datetime as dt
 import itertools
 import json
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_json, read_text
 
-from . import SECONDS, number, parameters, repeats
+from . import SECONDS, number, parameters, repeats, since_1970
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -23,7 +22,7 @@ def recognises(head: bytes, name: str) -> bool:
 def read(file: ArtifactPath) -> Iterator[Part]:
     content, described = _json(file), file / "../../benchmarks.json"
     benchmarks = read_json(described) if described.is_file() else {}
-    start = dt.datetime.fromtimestamp(content["date"] / 1000, dt.UTC)
+    start = since_1970(content.get("date"), 1e-3)
     environment = content.get("env_name") or file.path.stem.partition("-")[2]
     common = {"tool": "asv", "version": content["commit_hash"], "environment": environment}
     if machine := content.get("params", {}).get("machine"):
@@ -39,7 +38,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             settings = {**common, "benchmark": f"{benchmark}{part}{old}", "measure": name}
             settings |= parameters(given, settings)
             if samples:
-                scaled = [sample * unit for sample in samples]
+                scaled = [number(sample, unit) for sample in samples]
                 yield from repeats(f"{benchmark}{part}", settings, name, scaled, {"start": start})
             elif value is None:
                 yield f"{benchmark}{part}", settings, {"exit_code": 1, "start": start}

@@ -10,7 +10,7 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
-from . import repeats, scalar
+from . import number, repeats, scalar
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -28,11 +28,11 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     settings: dict[str, Scalar] = {"tool": "criterion", "benchmark": benchmark["full_id"]}
     if benchmark.get("value_str") is not None:
         settings["value"] = scalar(benchmark["value_str"])
-    samples = [total / count * 1e-9 for total, count in zip(sample["times"], sample["iters"], strict=True)]
+    pairs = zip(map(number, sample["times"]), map(number, sample["iters"]), strict=True)
+    samples = [total / count * 1e-9 if total is not None and count else None for total, count in pairs]
     for part, known, results in repeats(benchmark["full_id"], settings, "time", samples, {}):
         done = benchmark.get("throughput") or {}
-        if "Bytes" in done:
-            results = {**results, "bandwidth": done["Bytes"] / results["time"]}
-        if "Elements" in done:
-            results = {**results, "rate": done["Elements"] / results["time"]}
+        if results["time"]:
+            each = {"bandwidth": number(done.get("Bytes")), "rate": number(done.get("Elements"))}
+            results = {**results, **{name: of / results["time"] for name, of in each.items() if of is not None}}
         yield part, known, results

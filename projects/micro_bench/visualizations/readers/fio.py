@@ -1,6 +1,5 @@
 """fio --output-format=json: a job and a direction is one run; latencies in nanoseconds (microseconds before fio 3)."""
 
-import datetime as dt
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +8,7 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
-from . import number, parameters
+from . import number, parameters, since_1970
 
 DIRECTIONS = ("read", "write", "trim")
 _PLACES = {"directory", "name", "runtime", "write_lat_log", "write_bw_log", "write_iops_log"}
@@ -22,7 +21,7 @@ def recognises(head: bytes, name: str) -> bool:
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     content = _json(file)
-    end = None if (at := number(content.get("timestamp"))) is None else dt.datetime.fromtimestamp(at, dt.UTC)
+    end = since_1970(content.get("timestamp"))
     together = dict[tuple[str, object], list[dict[str, Any]]]()
     for index, job in enumerate(job for job in content["jobs"] if "jobname" in job):  # else a group's first has it
         own = job["options"] = {**content.get("global options", {}), **job.get("job options", {})}
@@ -63,9 +62,12 @@ def _json(file: ArtifactPath) -> Any:
     """The document, which warnings may come before, and a report for people behind."""
     text = read_text(file)
     try:
-        return json.JSONDecoder().raw_decode(text, max(0, text.find("{")))[0]
+        document, end = json.JSONDecoder().raw_decode(text, max(0, text.find("{")))
     except (ValueError, RecursionError) as error:
         raise ArtifactError(file, f"is not valid JSON: {error}") from error
+    if '"fio version"' in text[end:]:
+        file.note_problem("holds the output of several calls of fio, of which the first is read: keep each in a file")
+    return document
 
 
 def _results(done: dict[str, Any]) -> dict[str, float | None]:

@@ -11,6 +11,9 @@ from matrix_benchmarking.store import ArtifactPath, Part
 from . import FIELDS, note_others, printed, scalar
 
 _LINE, _PASSED = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)"), re.compile(r"PASS|ok\s.*")
+_FIELDS = re.compile(
+    r"(?:(?:[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|NaN|[-+]?Inf)\s+\S+\s*)+"
+)  # else a program printed the line
 _TORN, _REST = re.compile(r"Benchmark\S++(?!\s+\d+\s)"), re.compile(r"\s*\d+\s+[\d.]+ ns/op")
 _IN_HEAD = re.compile(rb"(^|[\n\"])Benchmark\S*(\s|\\t)|\"Action\":\"(start|output|run)\"")
 _CONFIGURATION, _PROCS = re.compile(r"(goos|goarch|pkg|cpu): (.+)"), re.compile(r"(.+)-([1-9]\d{0,2})")
@@ -26,7 +29,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     configuration, counts, names, failed, is_open = dict[str, str](), dict[str, int](), set[str](), "", False
     units = set[str]()
     with contextlib.suppress(ArtifactError):  # raised again below, where it is
-        names.update(match[1] for line in printed(file, _TORN, _REST) if (match := _LINE.fullmatch(line)))
+        lines = map(_LINE.fullmatch, printed(file, _TORN, _REST))
+        names.update(match[1] for match in lines if match and _FIELDS.match(match[3]))
     names = _bases(file, names)
     for line in printed(file, _TORN, _REST):
         if said := _CONFIGURATION.fullmatch(line):
@@ -34,13 +38,14 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             counts[line] = counts.get(line, -1) + 1
         elif (failure := _FAILED.search(line)) or _PASSED.fullmatch(line):
             is_open, failed = False, failed or (failure[0] if failure else "")
-        elif (match := _LINE.fullmatch(line)) and match[3].split()[1::2]:
+        elif (match := _LINE.fullmatch(line)) and (found := _FIELDS.match(match[3])):
+            fields = found[0].split()
             name = f"{configuration.get('pkg', '')}.{match[1]}".lstrip(".")
             repeat = counts[name] = counts.get(name, -1) + 1
-            units.update(match[3].split()[1::2])
+            units.update(fields[1::2])
             settings = {"tool": "go", **_named(match[1], names, configuration), "repeat": repeat}
-            yield f"{name}/{repeat}", settings, _results(match[3].split(), int(match[2]), configuration)
-        elif match:  # without a unit
+            yield f"{name}/{repeat}", settings, _results(fields, int(match[2]), configuration)
+        elif match:  # without a unit, or without a number
             is_open = True
     note_others(file, units - _RESULTS.keys())
     if any(count for said, count in counts.items() if said.startswith("pkg: ")):
