@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 
 from .. import filters
+from ..analyze.select.order_sources import Source, levels, of_runs
 from ..analyze.study import Study
 from ..analyze.verdict.model import Status
 from ..analyze.words import named, value_label
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
+from ..grouped import grouped
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
 from .controls import Choice, Control, Text
 
@@ -108,6 +110,8 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
         raise ConfigError(
             sentence(f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}")
         )
+    if old is None and new is None and setting == TREE:
+        return _of_trees(study, values)
     if old is None and new is None and study.places(setting):
         return [_newest(study, setting, values, study.matrix)]
     old = _usual(study.matrix, setting, values) if old is None else _value(old, setting, values)
@@ -345,22 +349,36 @@ def _newest(study: Study, setting: str, values: list[Scalar], of: Iterable[Entry
 
 
 def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candidate]:
-    """Results trees, settings that name a variant, and versions; each value against the one that most runs have.
-
-    Of trees the first one against each that was put beside it.
-    """
+    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
     workload = study.workload
     keys = [TREE, *workload.regression.comparison_keys, *workload.variant_keys]
     for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
         values = variables[name]
         if name == TREE:
-            new = study.matrix.entries[0].settings.get(TREE)
-            yield from (Candidate(TREE, value, new) for value in values if value != new)
+            yield from _of_trees(study, values)
         elif study.places(name):
             yield _newest(study, name, values, study.matrix)  # results beside a history are what is asked about
         elif len(values) <= MOST_VALUES:
             usual = _usual(study.matrix, name, values)
             yield from (Candidate(name, usual, value) for value in values if value is not usual)
+
+
+def _of_trees(study: Study, trees: Iterable[Scalar]) -> list[Candidate]:
+    """The first tree and each that was put beside it. The newer one is the new side: by its newest version, else by
+    the times of its runs; where neither says it, the first one.
+    """
+    first, order = study.matrix.entries[0].settings[TREE], study.order
+    runs = [(typed(run.entry.settings[TREE]), run) for run in order.runs_of(study.matrix.entries)]
+    axis = order.axis or ""
+    places = study.places(axis)
+    newest = grouped((tree, at) for tree, run in runs if (at := places.get(typed(run.versions.get(axis)))) is not None)
+    versions = Source("", {tree: (max(of), max(of)) for tree, of in newest.items()})
+    sources = [versions, *of_runs([run for _, run in runs], lambda run: typed(run.entry.settings[TREE]))]
+    older = {tree: levels([typed(first), typed(tree)], sources)[0] for tree in trees if tree != first}
+    return [
+        Candidate(TREE, first, tree) if older[tree] == [typed(first)] else Candidate(TREE, tree, first)
+        for tree in older
+    ]
 
 
 def _usual(matrix: Matrix, name: str, values: list[Scalar]) -> Scalar:

@@ -414,6 +414,21 @@ def test_failures_of_an_older_version_of_a_tree_are_none_of_its_newest(toy: Work
     assert "Runs of new fail more often: 9 of 18" in page(versioned(toy), *both, setting="tree", old="old", new="new")
 
 
+@pytest.mark.parametrize(("names", "hours"), [("2.9 2.10", "1 1"), ("2.9 2.9", "1 2"), ("main main", "1 2")])
+def test_of_two_trees_the_newer_one_is_the_new_side_whichever_was_put_beside(
+    toy: Workload, names: str, hours: str
+) -> None:
+    older, newer = (
+        [dataclasses.replace(run, span_us=(int(hour), None)) for run in sweep(name, factor)]
+        for name, hour, factor in zip(names.split(), hours.split(), (1.0, 2.0), strict=True)
+    )
+    for cfg in ({}, {"setting": "tree"}):
+        given_first = joined({"before": Matrix(older), "after": Matrix(newer)})
+        assert "after (unofficial) against before: 3 worse" in page(versioned(toy), *given_first, **cfg)
+        turned = joined({"after": Matrix(newer), "before": Matrix(older)})
+        assert "after against before (unofficial): 3 worse" in page(versioned(toy), *turned, **cfg)
+
+
 def test_versions_without_an_order_are_compared_and_the_page_says_so(toy: Workload) -> None:
     shown = page(versioned(toy), *sweep("main", 1.0), *sweep("fix", 0.5))
     assert "The order of image is unknown" in shown
