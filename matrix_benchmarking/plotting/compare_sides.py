@@ -76,7 +76,7 @@ def comparable(study: Study) -> dict[str, list[Scalar]]:
 def choices(study: Study, setting: str | None, shown: Candidate | None = None) -> list[Control]:
     """The controls ``setting``, ``old`` and ``new``: values of the *setting*, else selections (``version=1.2``).
 
-    The empty fields say which sides are *shown*.
+    The empty fields say which sides are *shown*, and unless somebody chose the setting it is marked.
     """
     values = comparable(study)
     if not values:
@@ -86,12 +86,13 @@ def choices(study: Study, setting: str | None, shown: Candidate | None = None) -
     else:
         offered = [f"{filters.escaped(name)}={filters.write(each)}" for name, of in values.items() for each in of[::-1]]
     hints = ["a value" if setting in values else "version=1.2, or a directory"] * 2
+    default = shown.setting if setting is None and shown is not None and shown.setting in values else None
     if shown is not None:
         before = "" if setting in values else f"{filters.escaped(shown.setting)}="
         hints = [show(side) if shown.setting == SIDE else f"{before}{filters.write(side)}"
                  for side in (shown.old, shown.new)]  # fmt: skip
     return [
-        Choice(SETTING, "Setting", tuple(values)),
+        Choice(SETTING, "Setting", tuple(values), default),
         Text(OLD, "Old side (a value, or a directory)", tuple(offered[:MOST_SUGGESTED]), hints[0]),
         Text(NEW, "New side", tuple(offered[:MOST_SUGGESTED]), hints[1]),
     ]

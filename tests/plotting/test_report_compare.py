@@ -253,6 +253,8 @@ def test_the_values_to_choose_from_are_those_of_the_chosen_setting(toy: Workload
     assert list(setting.options) == ["image", "vus"]
     assert [side.name for side in sides] == ["old", "new"]
     assert sides[0].suggestions == ('image="b"', 'image="a"', "vus=4", "vus=2", "vus=1")
+    report.do_plot(*catalogue.arguments())
+    assert report.controls()[0].default == "image"  # that of the comparison on the page
     report.do_plot(*catalogue.arguments({"setting": "vus", "old": "1", "new": 4}))
     assert [control.suggestions for control in report.controls()[1:]] == [("4", "2", "1")] * 2
     assert list(catalogue_of(Study(Matrix([entry("a", 1, 1.0)]), toy)).page("report: Compare").controls()) == []
