@@ -364,12 +364,13 @@ def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candid
             yield from (Candidate(name, usual, value) for value in values if value is not usual)
 
 
-def _of_trees(study: Study, trees: Iterable[Scalar]) -> list[Candidate]:
+def _of_trees(study: Study, trees: Sequence[Scalar]) -> list[Candidate]:
     """The first tree and each that was put beside it. The newer one is the new side: by its newest version, else by
     the times of its runs; where neither says it, the first one.
     """
-    first, order = study.matrix.entries[0].settings[TREE], study.order
-    runs = [(typed(run.entry.settings[TREE]), run) for run in order.runs_of(study.matrix.entries)]
+    there, order = [run for run in study.matrix if TREE in run.settings], study.order  # or a setting of some runs
+    first = there[0].settings[TREE] if there else trees[0]
+    runs = [(typed(run.entry.settings[TREE]), run) for run in order.runs_of(there)]
     axis = order.axis or ""
     places = study.places(axis)
     newest = grouped((tree, at) for tree, run in runs if (at := places.get(typed(run.versions.get(axis)))) is not None)

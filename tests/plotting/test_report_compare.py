@@ -431,6 +431,16 @@ def test_of_two_trees_the_newer_one_is_the_new_side_whichever_was_put_beside(
         assert "after against before (unofficial): 3 worse" in page(versioned(toy), *turned, **cfg)
 
 
+def test_a_setting_of_the_runs_own_may_be_called_as_that_of_trees_is(toy: Workload) -> None:
+    own = [
+        dataclasses.replace(run, settings={**run.settings, "tree": name}, name=f"{name}{run.name}")
+        for name, factor in (("oak", 1.0), ("elm", 2.0))
+        for run in sweep("a", factor)
+    ]
+    shown = page(toy, *sweep("b", 1.0), *own)
+    assert "oak against elm" in shown.replace(" (unofficial)", "")
+
+
 def test_versions_without_an_order_are_compared_and_the_page_says_so(toy: Workload) -> None:
     shown = page(versioned(toy), *sweep("main", 1.0), *sweep("fix", 0.5))
     assert "The order of image is unknown" in shown
