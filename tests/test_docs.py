@@ -246,6 +246,12 @@ def test_the_readme_says_what_it_is_in_ten_lines() -> None:
     assert 0 < len([line for line in introduction if line.strip()]) <= 10
 
 
+def test_a_newcomer_with_a_table_is_sent_to_the_command_that_reads_it() -> None:
+    for page, section in (("README.md", "Your own data"), ("docs/getting-started.md", "Your own results")):
+        text = (REPOSITORY / page).read_text(encoding="utf-8").partition(f"\n## {section}\n")[2]
+        assert "matbench import" in text.partition("\n## ")[0]
+
+
 def test_the_hooks_before_a_commit_are_what_make_lint_runs() -> None:
     hooks = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")

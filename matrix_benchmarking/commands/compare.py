@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from ..errors import ConfigError
+from ..errors import ConfigError, MissingHistoryError
 from . import run
 from .options import Command, is_typed
 from .shared_options import (
@@ -78,5 +78,11 @@ def command(
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
         opening = run.opened(selection, locate, needs_some=True)
-        study, analysis = compare(run.read(opening), old, new, **asked)
+        try:
+            runs = run.read(opening)
+        except ConfigError as error:
+            if not isinstance(error.__cause__, MissingHistoryError):
+                raise
+            raise ConfigError(f"neither '{old}' nor '{new}' is a directory, and {error}") from error
+        study, analysis = compare(runs, old, new, **asked)
     publishing.publish(analysis, study, output, is_pair=True)

@@ -125,8 +125,8 @@ against = option(
     config_key="",
     **DIR_OR_BUCKET,
     multiple=True,
-    help="Another directory of the same kind, shown beside the first; the setting 'tree' tells them apart. "
-    "Can be given several times.",
+    help="Another directory, told apart by the setting 'tree'; on Compare the old side, unless its "
+    "version or times are newer. Can be given several times.",
 )
 lts_results = option(
     "--lts-results-dirname",

@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 
 from .. import filters
+from ..analyze.select.order_sources import Source, levels, of_runs
 from ..analyze.study import Study
 from ..analyze.verdict.model import Status
 from ..analyze.words import named, value_label
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
+from ..grouped import grouped
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
 from .controls import Choice, Control, Text
 
@@ -74,7 +76,7 @@ def comparable(study: Study) -> dict[str, list[Scalar]]:
 def choices(study: Study, setting: str | None, shown: Candidate | None = None) -> list[Control]:
     """The controls ``setting``, ``old`` and ``new``: values of the *setting*, else selections (``version=1.2``).
 
-    The empty fields say which sides are *shown*.
+    The empty fields say which sides are *shown*, and unless somebody chose the setting it is marked.
     """
     values = comparable(study)
     if not values:
@@ -84,12 +86,13 @@ def choices(study: Study, setting: str | None, shown: Candidate | None = None) -
     else:
         offered = [f"{filters.escaped(name)}={filters.write(each)}" for name, of in values.items() for each in of[::-1]]
     hints = ["a value" if setting in values else "version=1.2, or a directory"] * 2
+    default = shown.setting if setting is None and shown is not None and shown.setting in values else None
     if shown is not None:
         before = "" if setting in values else f"{filters.escaped(shown.setting)}="
         hints = [show(side) if shown.setting == SIDE else f"{before}{filters.write(side)}"
                  for side in (shown.old, shown.new)]  # fmt: skip
     return [
-        Choice(SETTING, "Setting", tuple(values)),
+        Choice(SETTING, "Setting", tuple(values), default),
         Text(OLD, "Old side (a value, or a directory)", tuple(offered[:MOST_SUGGESTED]), hints[0]),
         Text(NEW, "New side", tuple(offered[:MOST_SUGGESTED]), hints[1]),
     ]
@@ -108,6 +111,8 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
         raise ConfigError(
             sentence(f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}")
         )
+    if old is None and new is None and setting == TREE:
+        return _of_trees(study, values)
     if old is None and new is None and study.places(setting):
         return [_newest(study, setting, values, study.matrix)]
     old = _usual(study.matrix, setting, values) if old is None else _value(old, setting, values)
@@ -349,22 +354,37 @@ def _newest(study: Study, setting: str, values: list[Scalar], of: Iterable[Entry
 
 
 def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candidate]:
-    """Results trees, settings that name a variant, and versions; each value against the one that most runs have.
-
-    Of trees the first one against each that was put beside it.
-    """
+    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
     workload = study.workload
     keys = [TREE, *workload.regression.comparison_keys, *workload.variant_keys]
     for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
         values = variables[name]
         if name == TREE:
-            new = study.matrix.entries[0].settings.get(TREE)
-            yield from (Candidate(TREE, value, new) for value in values if value != new)
+            yield from _of_trees(study, values)
         elif study.places(name):
             yield _newest(study, name, values, study.matrix)  # results beside a history are what is asked about
         elif len(values) <= MOST_VALUES:
             usual = _usual(study.matrix, name, values)
             yield from (Candidate(name, usual, value) for value in values if value is not usual)
+
+
+def _of_trees(study: Study, trees: Sequence[Scalar]) -> list[Candidate]:
+    """The first tree and each that was put beside it. The newer one is the new side: by its newest version, else by
+    the times of its runs; where neither says it, the first one.
+    """
+    there, order = [run for run in study.matrix if TREE in run.settings], study.order  # or a setting of some runs
+    first = there[0].settings[TREE] if there else trees[0]
+    runs = [(typed(run.entry.settings[TREE]), run) for run in order.runs_of(there)]
+    axis = order.axis or ""
+    places = study.places(axis)
+    newest = grouped((tree, at) for tree, run in runs if (at := places.get(typed(run.versions.get(axis)))) is not None)
+    versions = Source("", {tree: (max(of), max(of)) for tree, of in newest.items()})
+    sources = [versions, *of_runs([run for _, run in runs], lambda run: typed(run.entry.settings[TREE]))]
+    older = {tree: levels([typed(first), typed(tree)], sources)[0] for tree in trees if tree != first}
+    return [
+        Candidate(TREE, first, tree) if older[tree] == [typed(first)] else Candidate(TREE, tree, first)
+        for tree in older
+    ]
 
 
 def _usual(matrix: Matrix, name: str, values: list[Scalar]) -> Scalar:

@@ -29,7 +29,7 @@ LEAST_SHARE = 0.1
 """The step that the verdict is about is at least this share of the axis; what it has no room for is at its ends."""
 SHORT_TICKS, TICKS, LONG_TICKS, SHORT_TICK, LONGEST_TICK = 6, 4, 3, 7, 14
 LONGEST_LEVEL = 10
-_TIME_OF_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2}(?::\d{2})? UTC")
+_TIME_OF_DAY = re.compile(r"(\d{4}-(\d{2}-\d{2})) (\d{2}:\d{2}(?::\d{2})?) UTC")
 MOST_POINTS, NEWEST_KEPT, LONGEST_VERSION = 400, 20, 20
 WORSE, BETTER, DOUBTFUL, OTHER = "worse", "better", "suspected", ""
 """What a newest level is."""
@@ -360,9 +360,11 @@ def ticks(versions: Sequence[str]) -> list[int]:
 def tick_texts(versions: Iterable[str]) -> list[str]:
     """Versions as an axis shows them: times as days where these differ; of long ones, the part in which they differ."""
     shown = list(versions)
-    days = [match[1] for version in shown if (match := _TIME_OF_DAY.fullmatch(version))]
-    if len(days) == len(shown) and len(set(days)) == len(days):
-        return days
+    times = [match for version in shown if (match := _TIME_OF_DAY.fullmatch(version))]
+    days = {match[1] for match in times}
+    if times and len(times) == len(shown):
+        form = r"\1" if len(days) == len(times) else r"\3" if len(days) == 1 else r"\2 \3"
+        return [match.expand(form) for match in times]
     longest = max(map(len, shown), default=0)
     if longest > LONGEST_TICK:
         first, last = min(shown), max(shown)

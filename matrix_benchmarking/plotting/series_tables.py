@@ -113,8 +113,9 @@ def _way(verdict: SeriesVerdict) -> Node:
 
 
 def _alarm_ids(verdict: SeriesVerdict) -> list[Node]:
-    """The alarms of a series that count: those that aren't fixed, else the last one."""
-    shown = [alarm for alarm in verdict.alarms if alarm.status is not Status.FIXED] or list(verdict.alarms[-1:])
+    """The alarms of a series that count: those that aren't fixed, else the last one; two sides raise none."""
+    known = [alarm for alarm in verdict.alarms if alarm.id or not verdict.stands_on]
+    shown = [alarm for alarm in known if alarm.status is not Status.FIXED] or known[-1:]
     parts: list[Node] = []
     for alarm in shown[-3:]:
         parts += [", "] if parts else []

@@ -288,7 +288,9 @@ def test_two_trees_are_compared_without_a_history(capsys: Capture) -> None:
     assert "2 of 4 series of 2 KPIs are worse: after against before." in said
     assert "matbench alarms" not in said  # nothing keeps an alarm that could be acknowledged
     assert "If it is meant" not in Path("out/regression.xml").read_text(encoding="utf-8")
-    assert Path("out/index.html").is_file()
+    page = Path("out/index.html").read_text(encoding="utf-8")
+    assert "worse at after than at before: " in page.split("<details")[0]
+    assert "<td>open</td>" not in page
     assert main(["compare", "after", "before", "--workload=versions.py"]) == 0
     assert main(["compare", "before", "after", "--workload=versions.py", "--exit-zero"]) == 0
 

@@ -253,6 +253,8 @@ def test_the_values_to_choose_from_are_those_of_the_chosen_setting(toy: Workload
     assert list(setting.options) == ["image", "vus"]
     assert [side.name for side in sides] == ["old", "new"]
     assert sides[0].suggestions == ('image="b"', 'image="a"', "vus=4", "vus=2", "vus=1")
+    report.do_plot(*catalogue.arguments())
+    assert report.controls()[0].default == "image"  # that of the comparison on the page
     report.do_plot(*catalogue.arguments({"setting": "vus", "old": "1", "new": 4}))
     assert [control.suggestions for control in report.controls()[1:]] == [("4", "2", "1")] * 2
     assert list(catalogue_of(Study(Matrix([entry("a", 1, 1.0)]), toy)).page("report: Compare").controls()) == []
@@ -412,6 +414,31 @@ def test_failures_of_an_older_version_of_a_tree_are_none_of_its_newest(toy: Work
     later = [failing(run) for run in sweep("1.3", 1.0)]
     both = joined({"old": Matrix(sweep("1.0", 1.0)), "new": Matrix([*later, *sweep("1.2", 2.0)])})
     assert "Runs of new fail more often: 9 of 18" in page(versioned(toy), *both, setting="tree", old="old", new="new")
+
+
+@pytest.mark.parametrize(("names", "hours"), [("2.9 2.10", "1 1"), ("2.9 2.9", "1 2"), ("main main", "1 2")])
+def test_of_two_trees_the_newer_one_is_the_new_side_whichever_was_put_beside(
+    toy: Workload, names: str, hours: str
+) -> None:
+    older, newer = (
+        [dataclasses.replace(run, span_us=(int(hour), None)) for run in sweep(name, factor)]
+        for name, hour, factor in zip(names.split(), hours.split(), (1.0, 2.0), strict=True)
+    )
+    for cfg in ({}, {"setting": "tree"}):
+        given_first = joined({"before": Matrix(older), "after": Matrix(newer)})
+        assert "after (unofficial) against before: 3 worse" in page(versioned(toy), *given_first, **cfg)
+        turned = joined({"after": Matrix(newer), "before": Matrix(older)})
+        assert "after against before (unofficial): 3 worse" in page(versioned(toy), *turned, **cfg)
+
+
+def test_a_setting_of_the_runs_own_may_be_called_as_that_of_trees_is(toy: Workload) -> None:
+    own = [
+        dataclasses.replace(run, settings={**run.settings, "tree": name}, name=f"{name}{run.name}")
+        for name, factor in (("oak", 1.0), ("elm", 2.0))
+        for run in sweep("a", factor)
+    ]
+    shown = page(toy, *sweep("b", 1.0), *own)
+    assert "oak against elm" in shown.replace(" (unofficial)", "")
 
 
 def test_versions_without_an_order_are_compared_and_the_page_says_so(toy: Workload) -> None:

@@ -145,7 +145,7 @@ def test_twelve_series_are_drawn_and_all_are_in_the_table(toy: Workload) -> None
     of = catalogue(toy, runs(["1", "2"], {f"image{n:02}": 1 + n / 10 for n in range(20)}))
     assert len(figures(of)) == report_history.MOST_DRAWN
     shown = page(of)
-    assert "Drawn are the 12 most severe of them." in shown
+    assert "Drawn are the first 12 of them." in shown
     assert all(f"image{n:02}" in shown for n in range(20))
 
 

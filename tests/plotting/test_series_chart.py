@@ -118,11 +118,13 @@ def test_ticks_are_few_end_with_the_newest_and_their_texts_fit(count: int) -> No
         assert len(set(texts)) == len(texts)
 
 
-def test_times_are_shown_as_days_where_the_days_differ() -> None:
+def test_times_are_shown_as_days_where_the_days_differ_else_with_the_time_of_day() -> None:
     days = ["2026-01-01 03:00 UTC", "2026-01-02 03:00 UTC"]
     assert series_chart.tick_texts(days) == ["2026-01-01", "2026-01-02"]
     same = ["2026-01-01 03:00 UTC", "2026-01-01 04:00 UTC"]
-    assert all(len(text) <= series_chart.LONGEST_TICK for text in series_chart.tick_texts(same))
+    assert series_chart.tick_texts(same) == ["03:00", "04:00"]
+    more = [*same, "2026-01-02 23:59:58 UTC"]
+    assert series_chart.tick_texts(more) == ["01-01 03:00", "01-01 04:00", "01-02 23:59:58"]
 
 
 def test_of_many_points_the_extremes_the_changes_and_the_newest_are_drawn() -> None:

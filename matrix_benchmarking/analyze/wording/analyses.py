@@ -76,7 +76,8 @@ def changes(analysis: Analysis, first: str = "") -> list[str]:
         what = f"{worst.kpi.name}{'' if is_alone else f' of {worst.name}'} {short_size(worst)}"
         of = f" {plural(more, 'KPI')}" if is_alone else ""
         rest = f", and {more} more{of}" if more else ""
-        said.append(f"{who} {verb} worse{'' if version is None else f' since {version}'}: {what}{rest}.")
+        when = f"at {version} than at {worst.last_good_version}" if worst.stands_on else f"since {version}"
+        said.append(f"{who} {verb} worse{'' if version is None else f' {when}'}: {what}{rest}.")
     return said
 
 

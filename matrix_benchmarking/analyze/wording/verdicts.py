@@ -317,7 +317,8 @@ def conclusions(found: KPISeries, judged: Sequence[WithVerdict], drawn: int = 0)
     ]
     runs = sum(point.count for one in series for point in one.points)
     over = f" over {count_of(len(found.versions), 'version')}" if found.axis is not None else ""
-    shown = f" Drawn are the {drawn} most severe of them." if 0 < drawn < len(series) else ""
+    which = f"the {drawn} most severe" if changed else f"the first {drawn}"
+    shown = f" Drawn are {which} of them." if 0 < drawn < len(series) else ""
     scope = f"{len(series)} series of {kpi.name}{over}, {count_of(runs, 'run')}.{shown}"
     return [_counted(found, judged), *map(sentence, changed[:SENTENCES]), scope, *left_out]
 

@@ -162,7 +162,7 @@ class Pages:
                     return None, guarded(lambda: self._write(query), "The static report")
             return view.write(self._changed(event, view.read(query))), ""
         except MatbenchError as error:
-            return None, problem_box(str(error))
+            return None, problem_box(str(error).replace("`until`", "Until"))  # as the field is called
 
     def known(self) -> Snapshot:
         """What is read, as soon as something is; raises MatbenchError where that takes long."""
@@ -393,11 +393,12 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
 
 
 def no_page(snapshot: Snapshot, current: View) -> Node:
-    """That there is no such page, with a link to the nearest, and to the list of all."""
-    (slug,) = difflib.get_close_matches(current.show, snapshot.slugs, n=1, cutoff=0.0)
-    nearest = html.A(title_of(snapshot.slugs[slug]), href=view.write(current.on_page(slug)))
-    every = html.A(f"All {len(snapshot.slugs)} pages", href="#tabs")
-    said = [f"There is no page '{current.show}'. Did you mean ", nearest, "? ", every, " are listed above."]
+    """That there is no such page, with a link to one of nearly this name, if any, and to the list of all."""
+    said: list[Node] = [f"There is no page '{current.show}'. "]
+    for slug in difflib.get_close_matches(current.show, snapshot.slugs, n=1):
+        nearest = html.A(title_of(snapshot.slugs[slug]), href=view.write(current.on_page(slug)))
+        said += ["Did you mean ", nearest, "? "]
+    said += [html.A(f"All {len(snapshot.slugs)} pages", href="#tabs"), " are listed above."]
     return [html.H1(NO_PAGE), html.Div(html.P(said), className="problem", role="alert")]
 
 

@@ -52,9 +52,9 @@ def test_what_the_history_of_a_kpi_says_is_counted_and_the_first_two_changes_are
 @pytest.mark.parametrize(("drawn", "is_said"), [(0, False), (1, True), (2, True), (3, False), (4, False)])
 def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_said: bool) -> None:
     said = wording.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3), drawn)[-1]
-    assert said == "3 series of p95_latency, 9 runs." + (
-        f" Drawn are the {drawn} most severe of them." if is_said else ""
-    )
+    assert said == "3 series of p95_latency, 9 runs." + (f" Drawn are the first {drawn} of them." if is_said else "")
+    worse = wording.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 2, Outcome.REGRESSION), drawn)[-1]
+    assert (f"Drawn are the {drawn} most severe of them." in worse) == is_said
     assert (
         wording.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3))[-1] == "3 series of p95_latency, 9 runs."
     )

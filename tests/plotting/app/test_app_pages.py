@@ -182,8 +182,8 @@ def test_a_run_beside_another_says_what_differs(pages: Pages, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("?show=cost-analisys", "There is no page 'cost-analisys'. Did you mean  Cost analysis ?"),
-        ("?show=nope", "All 28 pages  are listed above."),
+        ("?show=cost-analisys", "There is no page 'cost-analisys'.  Did you mean  Cost analysis ?"),
+        ("?show=nope", "There is no page 'nope'.  All 28 pages  are listed above."),
         ("?run=zzz", "there is no run 'zzz' among the 153"),
         ("?filters=vuss=1", "no test has a setting 'vuss' to filter by: did you mean 'vus'?"),
         ("?filters=vus", "is not of the form"),

@@ -91,6 +91,13 @@ def test_two_people_deal_with_one_alarm_at_the_same_moment(releases: SQLiteLocat
     assert len([one for one in events if one.author == "ann"]) <= 1
 
 
+def test_a_wrong_field_is_called_as_the_page_calls_it(releases: SQLiteLocation, tmp_path: Path) -> None:
+    ann = opened(releases, tmp_path / "ann")
+    event = {"do": "deal", "action": "acknowledged", "ids": [alarm_of(ann)], "reason": "known", "until": "1.0.0"}
+    notice = texts(ann.act({**event, "token": "t"}, "", lambda token: "ann")[1])
+    assert notice.startswith("Until is the version 1.0.0, and ")
+
+
 def test_of_many_who_keep_a_view_of_one_name_one_does(
     encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
 ) -> None:
