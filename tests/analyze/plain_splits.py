@@ -45,7 +45,8 @@ def level_of(points: Floats) -> Level:
     off = np.clip(points, low, high) - level
     squares = float((off**2).sum()) + count * (1e-12 * level) ** 2
     spread = np.sqrt(squares / (count - 1)) or 1.0
-    usual = spread * (special.ndtri((count - 1.375) / (count + 0.25)) + 0.15)
+    enough = max(count, 8)  # fewer tell of no tail
+    usual = spread * (special.ndtri((enough - 1.375) / (enough + 0.25)) + 0.15)
     skew = ((off / spread) ** 3).mean()
     return Level(
         level,
@@ -116,10 +117,13 @@ def restlessness(series: TimeSeries, begin: int, first: int, stop: int, old: Lev
     """By how much the new runs vary more than the old ones, or the newest old points more than all of them."""
     ratios = [1.0]
     freedom = np.maximum(series.runs - 2.0, 0.0)
-    usual = series.squares[begin:first].sum() / max(freedom[begin:first].sum(), 1.0)
+    lent = 4.0 * series.squares[begin:stop].sum() / max(freedom[begin:stop].sum(), 1.0)
+    usual, new = (
+        (series.squares[part].sum() + lent) / (freedom[part].sum() + 4.0)
+        for part in (slice(begin, first), slice(first, stop))
+    )
     if usual > 0.0:
-        new = series.squares[first:stop].sum() + 4.0 * usual
-        ratios.append(new / (freedom[first:stop].sum() + 4.0) / usual)
+        ratios.append(new / usual)
     if series.prior.degrees > 0.0:
         newest = series.points[max(begin, first - 10) : first]
         squares = np.minimum((newest - old.level) ** 2 / old.spread**2, 9.0)

@@ -87,7 +87,7 @@ def test_the_threshold_by_points_on_the_new_level_and_on_both(after: float, leng
 def plain_correlation(split: Split, prior: Prior) -> float:
     points = split.before + split.after
     raw = split.products / (split.squares_before + split.squares_after)
-    unbiased = (points * raw + 2) / (points - 6)  # Marriott and Pope
+    unbiased = (points * raw + 2) / max(points - 6, 8)  # Marriott and Pope
     known = points + prior.degrees
     seen = (points * unbiased + prior.degrees * prior.correlation) / known
     error = known**-0.5

@@ -224,7 +224,8 @@ def test_splits_of_series_beside_each_other_are_those_of_each(is_known: bool, mo
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "ratio"), [(2.0, 10.0, (10 + 4 * 2) / 5 / 2), (2.0, 1.0, 1.0), (0.0, 10.0, 1.0)]
+    ("before", "after", "ratio"),
+    [(2.0, 10.0, (10 + 4 * 6) / (2 + 4 * 6)), (2.0, 1.0, 1.0), (0.0, 10.0, (10 + 4 * 5) / (4 * 5)), (0.0, 0.0, 1.0)],
 )
 def test_runs_that_vary_more_than_those_of_the_old_level_did_say_less(
     before: float, after: float, ratio: float

@@ -46,7 +46,9 @@ def test_a_series_is_judged_alike_in_any_unit(unit: float) -> None:
             [in_unit(values, unit)], blocks=[blocks], minimum=Minimum(least.relative, least.absolute * unit), **limits
         )
         assert decided(other) == decided(one)
-        assert amounts(other, unit) == pytest.approx(amounts(one, 1.0), rel=0.05)  # of equal values one comes first
+        assert amounts(other, unit) == pytest.approx(
+            amounts(one, 1.0), rel=0.2
+        )  # equal values spread by their rounding
 
 
 @pytest.mark.parametrize("spread", [0.0, 1e-15, 1e-13, 1e-12, 1e-11, 1e-9])

@@ -175,7 +175,7 @@ def _correlation(split: Split, prior: Prior) -> Floats:
     points = split.before + split.after
     squares = split.squares_before + split.squares_after
     raw = split.products / np.where(squares > 0.0, squares, 1.0)
-    seen = (points * raw + 2.0) / np.maximum(points - 6.0, 1.0)
+    seen = (points * raw + 2.0) / np.maximum(points - 6.0, _LEAST)  # of fewer it would be all correction
     known = points + prior.degrees
     seen = (points * seen + prior.degrees * prior.correlation) / known
     error = 1.0 / np.sqrt(known)

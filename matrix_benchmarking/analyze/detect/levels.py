@@ -167,7 +167,8 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     products = room[1].sum(axis=1)
     spread = np.sqrt(squares / (counts - 1))
     unit = np.where(spread > 0.0, spread, 1.0)
-    far = unit * (special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM)
+    enough = np.maximum(counts, LEAST)  # of three the second-largest is the middle one: it tells of no tail
+    far = unit * (special.ndtri((enough - 1.375) / (enough + 0.25)) + _TAIL_ROOM)
     deviations /= unit[:, None]
     np.multiply(deviations, deviations, out=powers)
     powers *= deviations

@@ -221,18 +221,21 @@ def _new_levels(
 
 
 def _restless(series: TimeSeries, begin: int, last: Integers, lag: Integers) -> Floats:
-    """By how much the runs of new points vary more than those of the old ones; 1 where they don't, or nobody knows."""
+    """By how much the runs of new points vary more than those of the old ones; 1 where they don't, or nobody knows.
+
+    Both are lent what all of them say: that of few runs, each without its farthest, may be next to nothing by chance.
+    """
     if not series.has_repeats:
         return np.ones(len(lag))
     freedom = np.maximum(series.runs[begin:] - 2.0, 0.0).reshape(series.beside, -1)
     told = np.asarray(freedom.any(axis=1))
     squares = series.squares[begin:].reshape(freedom.shape).cumsum(axis=1).ravel()
     degrees = freedom.cumsum(axis=1).ravel()
-    before = last - lag
-    old = squares[before] / np.maximum(degrees[before], 1.0)
-    new = squares[last] - squares[before] + _LENT_DEGREES * old
+    before, lent = last - lag, _LENT_DEGREES * squares[last] / np.maximum(degrees[last], 1.0)
+    old = (squares[before] + lent) / (degrees[before] + _LENT_DEGREES)
+    new = (squares[last] - squares[before] + lent) / (degrees[last] - degrees[before] + _LENT_DEGREES)
     with np.errstate(over="ignore"):
-        ratio = new / (degrees[last] - degrees[before] + _LENT_DEGREES) / np.where(old > 0.0, old, 1.0)
+        ratio = new / np.where(old > 0.0, old, 1.0)
     return np.where((old > 0.0) & told[last // freedom.shape[1]], np.clip(ratio, 1.0, _MOST_RESTLESS), 1.0)
 
 

@@ -12,7 +12,7 @@ import toy_runs
 from matrix_benchmarking.analyze.verdict import analyse
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import new_events
-from matrix_benchmarking.analyze.verdict.model import OF_A_MOOD, Analysis, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.model import OF_A_MOOD, Analysis, SeriesVerdict, Status
 from matrix_benchmarking.analyze.wording.analyses import lead
 from matrix_benchmarking.history.alarms import AlarmEvent
 
@@ -53,7 +53,8 @@ def test_what_a_mood_that_lasts_may_have_moved_is_suspected_at_most_where_it_is_
     suspected = list(filter(of_a_mood, known))
     assert len(suspected) >= 3, "it is what moods that last do"
     assert 2 * sum(any(verdict.fails for verdict in one.verdicts) for one in known) < len(known)
-    assert all(not verdict.alarms for one in suspected for verdict in of_a_mood(one))
+    alarms = [alarm for one in suspected for verdict in of_a_mood(one) for alarm in verdict.alarms]
+    assert all(alarm.status is Status.FIXED for alarm in alarms)
     assert f": {OF_A_MOOD}." in " ".join(lead(suspected[0]))
 
 
