@@ -50,8 +50,8 @@ NEW, OLD, EARLIER = "new", "old", "earlier"
 """The newest level, the one that the verdict compares it with, and those before."""
 LEGEND = (
     "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed line "
-    "is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. An upright line is a change; a dotted "
-    "one is for the better, or was dealt with. Each chart has a vertical axis of its own."
+    "is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected, or not yet shown. An upright line "
+    "is a change; a dotted one is for the better, or was dealt with. Each chart has a vertical axis of its own."
 )
 
 

@@ -76,7 +76,7 @@ def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) ->
     return table(
         columns,
         rows,
-        caption="Series that changed: what is worse by the headline KPI, then the most severe",
+        caption="Series that changed, or may have: what is worse by the headline KPI, then the most severe",
         limit=limit,
     )
 

@@ -206,7 +206,7 @@ def _suspected(analysis: Analysis) -> list[str]:
         if all(one.p_value is None for one in suspected):
             again = "it is more than a machine's mood usually is, and measuring both in turn, in one benchmark file,"
     else:
-        again = f"{ALONE}, and measuring {analysis.newest or 'them'} again may tell, more versions"
+        again = f"{ALONE}; measuring {analysis.newest or 'them'} again may tell, and more versions"
     return [f"{' and '.join(said)}: {again} would tell."] if said else []
 
 

@@ -169,9 +169,9 @@ def test_what_is_suspected_is_said_with_what_would_tell() -> None:
     assert analyses.headline(found) == (
         "Nothing is worse in 3 series of 1 KPI, and 1 is suspected: 1.3.2 against its history."
     )
-    said = "1 suspected to be worse and 1 suspected to be better: one or two blocks of runs alone say so, and measuring"
-    assert f"{said} 1.3.2 again may tell, more versions would tell." in analyses.lead(found)
-    assert f"{said} them again may tell, more versions would tell." in analyses.lead(
+    said = "1 suspected to be worse and 1 suspected to be better: one or two blocks of runs alone say so; measuring"
+    assert f"{said} 1.3.2 again may tell, and more versions would tell." in analyses.lead(found)
+    assert f"{said} them again may tell, and more versions would tell." in analyses.lead(
         analysis(worse, better, newest=None)
     )
 
