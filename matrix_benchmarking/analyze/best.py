@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..grouped import grouped
@@ -19,9 +19,9 @@ from ..rows import Rows
 from ..workload import Workload
 from .blocks import Block
 from .intervals import Scale
-from .points import Bounded, Excluded, ExclusionCause, Key, Point, SettingsOf, key, keys
+from .points import Bounded, Excluded, ExclusionCause, Key, Point, SettingsOf, key, keys, varying
 from .select.selection import Newest
-from .words import count_of
+from .words import count_of, tuning_label
 
 if TYPE_CHECKING:
     from .best_of import Estimates
@@ -203,6 +203,24 @@ class Best:
         """How many runs failed at the settings of *point*; what results tell isn't known of them."""
         runs = (one.entry.settings for one in self.excluded if one.cause is ExclusionCause.FAILED)
         return sum(key(settings, settings) == key(point.settings, settings) for settings in runs)
+
+    def lost(self, versions: Collection[str]) -> list[str]:
+        """The points of which no run is left, whatever their *versions*: ``batch_size 8, vus 4``."""
+        gated = (one.entry.settings for one in self.excluded if one.cause is ExclusionCause.GATED)
+        there = [*(one.point.settings for group in self.groups for one in group.standings), *gated]
+        known: dict[tuple[str, ...], set[Key]] = {}
+        found: dict[Key, Mapping[str, object]] = {}
+        for one in self.excluded if self.groups else ():
+            settings = one.entry.settings  # of which some may be told by results, which it has none of
+            names = tuple(sorted(settings.keys() - versions))
+            if one.cause is ExclusionCause.GATED or not names:
+                continue
+            if names not in known:
+                known[names] = {key(each, names) for each in there}
+            if (mine := key(settings, names)) not in known[names]:
+                found.setdefault(mine, settings)
+        told = [name for name in varying([*found.values(), *there]) if name not in versions] if found else []
+        return [tuning_label(settings, told) for settings in found.values()]
 
     def beyond(self, group: Group) -> list[Excluded]:
         """The runs that take no part, of the best variant of *group* with more of a setting that ends at the best."""

@@ -224,10 +224,13 @@ class Study:
 
     @functools.cached_property
     def without_a_good_run(self) -> Sequence[str]:
-        """The versions, as ``version 1.4.0``, that settings name and of which no selected run succeeded with a KPI."""
+        """The versions that settings name, as ``version 1.4.0``, of which no selected run succeeded with a KPI; then
+        points of the newest one.
+        """
         good, bad = good_and_bad(self.matrix.entries)
         found = judged_and_without(good, [*bad, *self.matrix.unfinished], self.workload)
-        return [f"{name} {show(value)}" for name, _, without in found for value in without]
+        versions = [f"{name} {show(value)}" for name, _, without in found for value in without]
+        return [*versions, *self.of_all.lost(self.workload.regression.comparison_keys)]
 
     def within_limit(self, runs: Iterable[Entry]) -> list[Entry]:
         """Those of *runs*, which may be of several versions, whose points keep the limit, if one is in force."""

@@ -144,7 +144,8 @@ def verdict_box(
         lines.append(html.P([claim, name if compare is None else html.A(name, href=compare), rest]))
     # The index has said it, and other pages are about something else.
     lines += [html.P(said, className="warning") for said in ([] if is_brief or more else ranking.of_history(study))]
-    lines += [html.P(said) for said in ranking.of_failed(study.without_a_good_run)]
+    failed = ranking.of_failed(study.without_a_good_run)
+    lines += [html.P(said, className="warning") for said in failed]
     if limited is not None:
         lines += [html.P(said) for said in under_limit.not_sure(limited)]
         behind += [html.P(said) for said in [*under_limit.satisfied_under(limited), *under_limit.left_out(limited)]]

@@ -108,10 +108,10 @@ def of_trees(best: Best) -> list[str]:
     return [f"{others} {are} put beside {show(of[0])}, and {'is' if len(of) == 2 else 'are'} unofficial."]
 
 
-def of_failed(versions: Sequence[str]) -> list[str]:
-    """That no run of these *versions* succeeded, so that none could be the best."""
-    them = "it" if len(versions) == 1 else "them"
-    return [f"No good run of {named(versions, _NAMED)}: nothing is said of {them}."] if versions else []
+def of_failed(versions_and_points: Sequence[str]) -> list[str]:
+    """That no run of these succeeded, so that none could be the best."""
+    which, them = named(versions_and_points, _NAMED, are_long=True), "it" if len(versions_and_points) == 1 else "them"
+    return [f"No good run of {which}: nothing is said of {them}."] if versions_and_points else []
 
 
 COMPARE = "Compare"  # the page, and the command

@@ -30,6 +30,21 @@ def test_single_runs_are_ranked_but_no_difference_is_claimed(workload: Workload,
     )
 
 
+def test_a_point_of_which_no_run_is_good_is_named_beside_the_winner(workload: Workload, entries: MakeEntries) -> None:
+    runs = [
+        run
+        for vus, hw_type in itertools.product((1, 2), "abc")
+        for run in entries({"hw_type": hw_type, "vus": vus, "os": "x"}, 100.0, 104.0)
+    ]
+    for run in runs:
+        bad = (run.settings["hw_type"], run.settings["vus"]) in (("c", 2), ("a", 1))
+        if bad or (run.settings["vus"] == 1 and run.repeat):
+            run.exit_code = 1
+    assert rank(Matrix(runs[2:]), workload).lost(["version"]) == ["hw_type c, vus 2"]
+    assert rank(Matrix(runs), workload).lost([]) == ["hw_type a, vus 1", "hw_type c, vus 2"]
+    assert rank(Matrix(runs), workload).lost(["vus"]) == []
+
+
 def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix(
         [
