@@ -104,7 +104,8 @@ class Numbers(msgspec.Struct, array_like=True):
         if set(map(type, values)) <= {float}:
             return cls(array.array("d", cast("Sequence[float]", values)).tobytes(), bytes(len(values)))
         kinds = bytes(map(_kind, values))
-        return cls(b"".join(_FORMS[kind].pack(value or 0) for kind, value in zip(kinds, values, strict=True)), kinds)
+        known = (0 if value is None else value for value in values)  # and not the 0 of −0.0
+        return cls(b"".join(_FORMS[kind].pack(value) for kind, value in zip(kinds, known, strict=True)), kinds)
 
     @classmethod
     def none(cls, length: int) -> Numbers:

@@ -30,6 +30,7 @@ seen."""
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; what was committed before is kept",
     sqlite3.SQLITE_READONLY: "the file or its directory is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it can't be opened, or made: its directory may be read-only",
     sqlite3.SQLITE_PERM: "permission denied",
     sqlite3.SQLITE_NOTADB: "the file is no SQLite database",
     sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from an export ('matbench history import')",

@@ -337,7 +337,9 @@ def _recognise(listing: Listing, workload: Workload, traces: Traces | None) -> l
     trace = None if traces is None else traces.first(listing)
     if trace is not None:
         return [Candidate(str(listing.path), None, finished=False, lost=_loss(trace, listing))]
-    return [Candidate(str(listing.path), None)] if workload.store.cache_filename in listing.files else []
+    is_of_files = all(getattr(layout, "of_files", False) for layout in layouts_of(workload))
+    is_alone = workload.store.cache_filename in listing.files and not is_of_files  # else another workload's run
+    return [Candidate(str(listing.path), None)] if is_alone else []
 
 
 def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: list[str]) -> bool:

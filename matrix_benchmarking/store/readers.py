@@ -76,6 +76,8 @@ class ReaderLayout:
     above it and a pattern of the path say, and of the reader's own; these win unless it says otherwise.
     """
 
+    of_files = True  # no directory is a test
+
     def __init__(self, readers: Sequence[Reader], complete: Completion = _own_first) -> None:
         self._readers = {_name(reader): reader for reader in readers}
         self.looks_for = f"result files of {', '.join(self._readers)}"

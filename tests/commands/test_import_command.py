@@ -132,6 +132,16 @@ def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     ]
 
 
+def test_runs_of_another_workload_beside_a_table_are_none_of_its(table: Path, capsys: Capture) -> None:
+    (run := table.parent / "results" / "first").mkdir(parents=True)
+    for name in ("settings.yaml", "exit_code", ".matbench_cache"):
+        (run / name).write_text("0")
+    assert main(IMPORT) == 0
+    assert main(["upload_lts", *READ, "--history=sqlite:///kept.db"]) == 0
+    assert main(["check", *READ]) == 0
+    assert "first" not in capsys.readouterr().err
+
+
 def test_a_column_of_times_that_is_left_out_is_said(table: Path, capsys: Capture) -> None:
     table.write_text("image,at,day,rate\na,2026-01-31,2026-01-31T10:00:00Z,5\na,later,2026-02-01 10:00,6\n")
     options = ["import", "runs.csv", "--settings=image", "--kpi=rate:higher"]
