@@ -267,6 +267,9 @@ def _definition(function: KPIFunction) -> KPIDefinition:
     return definition
 
 
+NOT_IN_RESULTS = "not in this test's results"
+
+
 def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIValues:
     """Evaluate every KPI on *lts_payload*. A KPI that can't be computed never stops the others."""
     computed = KPIValues({}, {})
@@ -280,7 +283,7 @@ def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIVa
         except ZeroDivisionError:
             computed.missing[name] = "division by zero"
         except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, SystemExit) as error:
-            computed.missing[name] = f"not in this test's results: {explained(error)}"
+            computed.missing[name] = f"{NOT_IN_RESULTS}: {explained(error)}"
         except Exception as error:  # noqa: BLE001  whatever the function of one KPI does, the others are known
             computed.missing[name] = f"its function stopped: {explained(error)}"
         else:

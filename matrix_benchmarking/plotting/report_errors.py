@@ -188,7 +188,7 @@ def overview(matrix: Matrix) -> str:
         "failed": sum(rows.failed()),
         "without results": len(unfinished),
         "with artifacts that can't be read": len(rows.having("problems")),
-        "without a file that is read where there is one": len(rows.having("missing_files"))
+        "without a file that parsers look for": len(rows.having("missing_files"))
         + sum(bool(entry.missing_files) for entry in unfinished),
     }
     found = [f"{count} {what}" for what, count in counts.items() if count]

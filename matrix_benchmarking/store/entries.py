@@ -97,7 +97,13 @@ def evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -
     if problem is not None:
         entry.problems = (*entry.problems, problem)
     values = kpi.compute(workload.kpis, payload)
-    entry.kpis, entry.missing_kpis = values.values, values.missing
+    absent = ", ".join(name for name in entry.missing_files if not name.startswith("."))
+    behind = f" (not there: {absent})" if absent else ""  # why results lack something
+    entry.kpis = values.values
+    entry.missing_kpis = {
+        name: f"{reason}{behind if reason.startswith(kpi.NOT_IN_RESULTS) else ''}"
+        for name, reason in values.missing.items()
+    }
     entry.implausible, entry.harmless = plausible.findings(payload, workload.implausible)
     if workload.warnings is not None:
         try:

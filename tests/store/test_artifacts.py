@@ -95,6 +95,9 @@ def test_missing_important_files_are_listed(tmp_path):
     entry = store.parse_tree(speed_workload(), tmp_path).entries[0]
     assert entry.missing_files == ("*__run/result.json", ".uuid")
     assert entry.missing_kpis == {"speed": "not known for this test"}
+    write_test(tmp_path / "other" / "a", {})
+    entry = store.parse_tree(speed_workload(parse_once=lambda results, test_dir: None), tmp_path / "other").entries[0]
+    assert entry.missing_kpis["speed"].endswith("no 'speed' (not there: *__run/result.json)")
 
 
 def test_a_missing_artifact_gives_none():
