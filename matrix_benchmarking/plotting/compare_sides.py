@@ -369,9 +369,7 @@ def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candid
 
 
 def _of_trees(study: Study, trees: Sequence[Scalar]) -> list[Candidate]:
-    """The first tree and each that was put beside it. The newer one is the new side: by its newest version, else by
-    the times of its runs; where neither says it, the first one.
-    """
+    """The first tree and each beside it; new is the newest version's, else that of the latest runs, else the first."""
     there, order = [run for run in study.matrix if TREE in run.settings], study.order  # or a setting of some runs
     first = there[0].settings[TREE] if there else trees[0]
     runs = [(typed(run.entry.settings[TREE]), run) for run in order.runs_of(there)]
@@ -381,10 +379,8 @@ def _of_trees(study: Study, trees: Sequence[Scalar]) -> list[Candidate]:
     versions = Source("", {tree: (max(of), max(of)) for tree, of in newest.items()})
     sources = [versions, *of_runs([run for _, run in runs], lambda run: typed(run.entry.settings[TREE]))]
     older = {tree: levels([typed(first), typed(tree)], sources)[0] for tree in trees if tree != first}
-    return [
-        Candidate(TREE, first, tree) if older[tree] == [typed(first)] else Candidate(TREE, tree, first)
-        for tree in older
-    ]
+    pairs = [(first, tree) if of == [typed(first)] else (tree, first) for tree, of in older.items()]
+    return [Candidate(TREE, *pair) for pair in pairs]
 
 
 def _usual(matrix: Matrix, name: str, values: list[Scalar]) -> Scalar:
